@@ -2,7 +2,7 @@
 # bench.sh [PART OF A NAME]: heed and its peers side by side (bench/run.py), the peers in a virtual environment of their own, build/venv.
 set -eu
 cd "$(dirname "$0")/.."
-peers="torch==2.13.0 numpy safetensors transformers==5.22.2 ctranslate2==4.8.4 onnx onnxruntime openvino gguf gensim kenlm timm==1.0.30 torchvision pillow scipy diffusers==0.42.1"
+peers="torch==2.13.0 numpy safetensors transformers==5.22.2 ctranslate2==4.8.4 onnx onnxruntime openvino gguf gensim kenlm timm==1.0.30 torchvision pillow scipy diffusers==0.42.1 torch_geometric==2.8.1"
 compiled="llama-cpp-python==0.3.36" # from source: some 140 files of C++
 if [ "$(cat build/venv/complete 2>/dev/null)" != "$peers" ]; then
     echo "bench: fetching $peers into build/venv"

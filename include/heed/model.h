@@ -175,7 +175,8 @@ HEED_API heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const hee
 
 /* A directory that is opened once, to find out what it holds and then to load it. config.json is read, that of an
  * adapter's base where the adapter has none; the weights are not. NULL with a sentence where heed does not know what
- * config.json says the model is. */
+ * config.json says the model is. Of a pipeline of diffusers' (model_index.json) it is its network, in unet/ or
+ * transformer/, and so is its path. */
 typedef struct heed_directory heed_directory;
 HEED_API heed_directory *heed_directory_open(heed_ctx *cx, const char *path);
 HEED_API void heed_directory_close(heed_ctx *cx, heed_directory *d);

@@ -32,7 +32,7 @@ static bool ddpm_space(heed_ctx *cx, heed_scheduler *s, int64_t steps) {
     return scheduler_space(cx, s, steps, s->train_steps, false, true) && scheduler_within(cx, s);
 }
 
-static bool predicts_variance(const heed_scheduler *s) { return s->variance >= LEARNED; }
+bool scheduler_learns_variance(const heed_scheduler *s) { return s->variance >= LEARNED; }
 
 /* The deviation of the noise; v is what the model predicts of the variance. */
 static float deviation(const heed_scheduler *s, float least, float beta, float v) {
@@ -61,8 +61,9 @@ static bool ddpm_needs_noise(const heed_scheduler *s, int64_t i, double eta) {
 }
 
 static bool ddpm_step(heed_ctx *cx, heed_scheduler *s, int64_t i, const heed_denoising *d, float *original) {
-    const bool split = predicts_variance(s) && d->output_channels == 2 * d->channels, noisy = ddpm_needs_noise(s, i, 0);
-    if (predicts_variance(s) && noisy && !split)
+    const bool split = scheduler_learns_variance(s) && d->output_channels == 2 * d->channels,
+               noisy = ddpm_needs_noise(s, i, 0);
+    if (scheduler_learns_variance(s) && noisy && !split)
         return heed_fail(cx, HEED_ERR_SHAPE,
                          "%s: the model's output has %lld channels, and a learned variance needs %lld", s->kind->name,
                          (long long)d->output_channels, (long long)(2 * d->channels));

@@ -144,4 +144,7 @@ void scheduler_original(const heed_scheduler *s, const heed_denoising *d, float 
 /* Clips it as the settings say. */
 bool scheduler_clip(heed_ctx *cx, const heed_scheduler *s, const heed_denoising *d, float *original);
 
+/* Does it use the variance that a network has learnt? DDPM alone can. */
+bool scheduler_learns_variance(const heed_scheduler *s);
+
 #endif

@@ -2,10 +2,12 @@
  *
  * The gradient of the input: x[i] gets w[k] dy[(i + padding - k dilation) / stride] where that is whole. Places i of
  * one remainder r of i + padding by the stride see the same taps: those with k dilation = r. So there are stride x
- * stride correlations of dy, each with some of the taps, in reverse, and none of them multiplies by zeros. */
+ * stride correlations of dy, each with some of the taps, in reverse, and none of them multiplies by zeros. Where the
+ * input has no more channels than dy, kernel/conv_fold.c is faster. */
 #include "kernel/conv.h"
 #include "kernel/gemm.h"
 #include "kernel/ints.h"
+#include "kernel/phases.h"
 #include "kernel/rows.h"
 
 static bool is_product(const struct conv *c) {
@@ -150,12 +152,7 @@ void kernel_conv(struct pool *pool, const struct conv *c, float *y, bool add, co
 
 /* ---- the gradient of the input ---- */
 
-struct taps { /* those of one remainder: first, first - apart, ... */
-    int64_t n, first, apart;
-};
-
-/* Places begin, begin + stride, ... along axis i. */
-static struct conv_axis backward_axis(const struct conv *c, int i, int64_t begin, struct taps *taps) {
+struct conv_axis phase_axis(const struct conv *c, int i, int64_t begin, struct taps *taps) {
     const int64_t s = c->stride[i], d = c->dilation[i], pad = c->padding[i], r = (begin + pad) % s;
     int64_t least = 0, period = 1;
     while (least < c->kernel[i] && least * d % s != r) least++;
@@ -240,7 +237,7 @@ void kernel_conv_input(struct pool *pool, const struct conv *c, float *dx, bool 
         product(pool, c, dx, add, dy, w, bias, ins, outs, true);
         return;
     }
-    if (c->batch * c->ins * c->in[0] * c->in[1] == 0) return;
+    if (c->batch * c->ins * c->in[0] * c->in[1] == 0 || kernel_conv_folded(pool, c, dx, add, dy, w, bias, work)) return;
     struct phase phase[PHASES];
     struct turn_job j = {.c = c, .isa = isa_get(), .phase = phase, .w = w, .ins = ins, .outs = outs};
     const int64_t fit = outs > 0 ? (int64_t)(HEED_SCRATCH / sizeof(float)) / (size * outs) : TURN;
@@ -250,8 +247,8 @@ void kernel_conv_input(struct pool *pool, const struct conv *c, float *dx, bool 
     for (int64_t i = 0; i < count; i++) {
         struct phase *const p = &phase[j.phases++];
         p->g = (struct correlation){.batch = c->batch, .groups = c->groups, .ins = outs, .outs = ins};
-        p->g.y = backward_axis(c, 0, i / columns, &p->y);
-        p->g.x = backward_axis(c, 1, i % columns, &p->x);
+        p->g.y = phase_axis(c, 0, i / columns, &p->y);
+        p->g.x = phase_axis(c, 1, i % columns, &p->x);
         p->weight = work;
         work += c->groups * ins * outs * p->y.n * p->x.n;
         if (j.phases < PHASES && i + 1 < count) continue;

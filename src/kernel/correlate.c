@@ -2,6 +2,7 @@
 #include "kernel/gemm.h"
 #include "kernel/ints.h"
 #include "kernel/patches.h"
+#include "kernel/phases.h"
 #include "kernel/rows.h"
 #include <string.h>
 
@@ -94,7 +95,9 @@ static void finish_planes(struct pool *pool, const struct job *j) {
     kernel_rows(pool, c->batch * c->groups * c->outs, c->y.out * c->x.out, finish_rows, j);
 }
 
-static struct pool *pool_for(struct pool *pool, int64_t work) { return work < WAKE_WORK ? NULL : pool; }
+struct pool *conv_pool(struct pool *pool, int64_t work) {
+    return work < WAKE_WORK ? NULL : pool;
+}
 
 void kernel_correlate(struct pool *pool, const struct correlation *c, float *out, bool add, const float *in,
                       const float *weight, const float *bias, const struct conv_finish *finish) {
@@ -107,7 +110,7 @@ void kernel_correlate(struct pool *pool, const struct correlation *c, float *out
     }
     patches_cut(&j.p);
     const int64_t work = c->batch * c->groups * c->outs * c->y.n * c->x.n * (j.p.k + 1);
-    pool = pool_for(pool, work);
+    pool = conv_pool(pool, work);
     const int threads = pool ? pool_threads(pool) : 1;
     j.m_blocks = ceil_div(c->outs, MAX_OUTS);
     while (threads > 1 && c->outs / j.m_blocks > 48) { /* each block lays out the patches again */
@@ -176,7 +179,7 @@ void kernel_correlate_weight(struct pool *pool, const struct correlation *c, flo
     if (kernel_depthwise_weight(pool, &j.p, dweight, add, in, dout)) return;
     j.out = dweight, j.add = add, j.in = in, j.dout = dout;
     patches_cut(&j.p);
-    pool = pool_for(pool, places * count);
+    pool = conv_pool(pool, places * count);
     const int threads = pool ? pool_threads(pool) : 1;
     j.m_block = ceil_div(c->outs, ceil_div(c->outs, MAX_WIDE));
     j.m_blocks = ceil_div(c->outs, j.m_block);

@@ -36,7 +36,7 @@ static void measure_points(struct lesson_run *r, float *x, int64_t size, int at,
     int64_t near = 0;
     heed_random_normal(r->seed, STREAM_POINTS, 0, x, POINTS * size);
     for (int64_t i = 0; i < POINTS; i++) {
-        double least = INFINITY;
+        double least = (double)INFINITY;
         for (int64_t k = 0; k < POINTS; k++) {
             if (k == i) continue;
             const double away = distance(x + i * size, x + k * size, size);

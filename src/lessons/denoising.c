@@ -27,7 +27,7 @@ static void draw_spiral(uint64_t seed, float *x, int64_t n) {
 
 /* The mean of the data that a noisy point may have been: softmax(-|y - x_i|^2 / (2 sigma^2)) x_i. */
 static void pool(const float *data, const float *y, float *out) {
-    double weight = 0, sum[2] = {0}, least = INFINITY;
+    double weight = 0, sum[2] = {0}, least = (double)INFINITY;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < CURVE; i++) {
             const double dx = (double)(data[2 * i] - y[0]), dy = (double)(data[2 * i + 1] - y[1]);
@@ -46,7 +46,7 @@ static void pool(const float *data, const float *y, float *out) {
 static double mean_distance(const float *data, const float *y, int64_t n) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        double least = INFINITY;
+        double least = (double)INFINITY;
         for (int64_t k = 0; k < CURVE; k++)
             least = fmin(least, hypot((double)(data[2 * k] - y[2 * i]), (double)(data[2 * k + 1] - y[2 * i + 1])));
         sum += least / (double)n;
@@ -76,7 +76,7 @@ static void draw_arrows(struct lesson_run *r, heed_panel *p, const float *x, con
                                           {tip[0] - back * (dx + dy / 2), tip[1] - back * (dy - dx / 2)},
                                           {tip[0], tip[1]},
                                           {tip[0] - back * (dx - dy / 2), tip[1] - back * (dy + dx / 2)},
-                                          {NAN, NAN}};
+                                          {(double)NAN, (double)NAN}};
         for (int k = 0; k < POINTS; k++) {
             at[i * POINTS + k] = (float)points[k][0];
             at[POINTS * n + i * POINTS + k] = (float)points[k][1];

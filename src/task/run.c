@@ -409,7 +409,7 @@ static bool may_write(const heed_run *r) {
     const char *const dir = r->dir;
     const bool resumes = !r->way->train || r->way->unit;
     const bool resume = resumes && run_flag(r, "resume"), force = run_flag(r, "force");
-    const bool checkpoint = directory_has(dir, "checkpoint.safetensors");
+    const bool checkpoint = directory_has_checkpoint(dir);
     const bool model = directory_has_model(dir) || (r->way->type && directory_has_config(dir));
     if (resume && !checkpoint && !model)
         heed_note(r->cx, HEED_LOG_WARN, "%s: no checkpoint to resume from; training begins anew", dir);

@@ -40,6 +40,7 @@ static const heed_metric metrics[] = {
     SMALLER("loss_bbox", "boxes"),
     SMALLER("loss_giou", "GIoU"),
     SMALLER("mse", "MSE"),
+    SMALLER("noise_mse", "noise MSE"),
     SMALLER("mae", "MAE"),
     SMALLER("mase", "MASE"),
     SMALLER("pinball", "pinball loss"),

@@ -127,6 +127,14 @@ static void test_shapes(void **unused) {
         {2, 6, 6, 6, {9, 11}, .kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1}},  /* depthwise
                                                                                                             */
         {1, 1, 3, 5, {32, 32}, .kernel = {16, 16}, .stride = {16, 16}, .padding = {0, 0}, .dilation = {1, 1}},
+        /* few channels of many: a product and sums of its rows; phases, margins, several pictures, several blocks of k
+         */
+        {19, 1, 1, 32, {28, 28}, .kernel = {4, 4}, .stride = {2, 2}, .padding = {1, 1}, .dilation = {1, 1}},
+        {11, 1, 5, 9, {13, 14}, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .dilation = {1, 1}},
+        {2, 2, 6, 40, {9, 17}, .kernel = {5, 3}, .stride = {3, 2}, .padding = {4, 0}, .dilation = {1, 3}},
+        {1, 1, 2, 700, {6, 9}, .kernel = {2, 2}, .stride = {3, 4}, .padding = {0, 1}, .dilation = {1, 1}},
+        {3, 1, 40, 64, {12, 12}, .kernel = {3, 3}, .stride = {1, 1}, .padding = {2, 2}, .dilation = {2, 2}},
+        {2, 1, 8, 8, {1, 40}, .kernel = {1, 4}, .stride = {1, 4}, .padding = {0, 0}, .dilation = {1, 1}},
         /* a stage that does not fit */
         {1, 1, 1, 1, {1, 1000000}, .kernel = {1, 2}, .stride = {1, 1}, .padding = {0, 0}, .dilation = {1, 999700}},
     };

@@ -236,6 +236,14 @@ static heed_image *some_heed_image(heed_ctx *cx) {
 static heed_object_set *some_heed_object_set(heed_ctx *cx) {
     return heed_object_set_open(cx, "shapes", "train", &(heed_object_set_opts){.count = 2});
 }
+static heed_caption_set *some_heed_caption_set(heed_ctx *cx) {
+    return heed_caption_set_open(cx, "captions", "train", &(heed_caption_set_opts){.count = 2});
+}
+static heed_caption *some_heed_caption(heed_ctx *cx) {
+    heed_caption *c = nothing(cx, sizeof *c);
+    heed_caption_parse(cx, "a red circle", c);
+    return c;
+}
 static heed_picture_set *some_heed_picture_set(heed_ctx *cx) { return heed_picture_set_of(cx, some_heed_data(cx)); }
 
 static heed_figure *some_heed_figure(heed_ctx *cx) { return heed_figure_new(cx, 100, 100); }

@@ -69,7 +69,7 @@ static bool is_weights(const char *name) {
            strcmp(name + n - 12, ".safetensors") == 0;
 }
 
-static int64_t bytes_on_disk(const char *dir) {
+static int64_t bytes_in(const char *dir) {
     DIR *d = opendir(dir);
     int64_t bytes = 0;
     const struct dirent *entry;
@@ -80,6 +80,14 @@ static int64_t bytes_on_disk(const char *dir) {
         if (is_weights(entry->d_name) && stat(path, &st) == 0) bytes += st.st_size;
     }
     if (d) closedir(d);
+    return bytes;
+}
+
+/* Of a pipeline they are where its network is. */
+static int64_t bytes_on_disk(heed_ctx *cx, const char *dir) {
+    heed_directory *const d = heed_directory_open(cx, dir);
+    const int64_t bytes = d ? bytes_in(heed_directory_path(d)) : 0;
+    heed_directory_close(cx, d);
     return bytes;
 }
 
@@ -175,7 +183,7 @@ static int show(const struct options *o, heed_ctx *cx, const char *dir) {
     heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     int status = EXIT_DONE;
     if (model) {
-        struct facts f = {.disk = bytes_on_disk(dir)};
+        struct facts f = {.disk = bytes_on_disk(cx, dir)};
         count(heed_model_params(model), &f);
         f.length = planned_length(o, dir);
         if (!make_plan(o, dir, false, &f.running) || !make_plan(o, dir, true, &f.training))

@@ -186,7 +186,7 @@ static void become(const struct sweep *s, int64_t i) {
     run_path(s, i, ".json.part", result);
     run_path(s, i, ".log", log);
     argv[n++] = "--out", argv[n++] = out, argv[n++] = "--quiet", argv[n++] = "--json";
-    if (directory_has(out, "checkpoint.safetensors")) argv[n++] = "--resume";
+    if (directory_has_checkpoint(out)) argv[n++] = "--resume";
     const int to[] = {open(result, O_WRONLY | O_CREAT | O_TRUNC, 0666), open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666)};
     const int null = open("/dev/null", O_RDONLY);
     if (null < 0 || dup2(null, 0) < 0 || to[0] < 0 || dup2(to[0], 1) < 0 || to[1] < 0 || dup2(to[1], 2) < 0) _exit(127);

@@ -50,18 +50,22 @@ static bool write_png(heed_ctx *cx, const char *path, const heed_image *sheet) {
     return ok || heed_fail(cx, HEED_ERR_FILE, "standard output: cannot be written");
 }
 
-bool sheet_write(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n,
-                 int64_t columns, const char *what) {
-    const char *const path = option_text(o, "png");
+bool sheet_write_to(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n,
+                    int64_t columns, const char *path, const char *what) {
     const int64_t zoom = option_given(o, "zoom")                         ? option_int(o, "zoom")
                          : coder->height < SMALL && coder->width < SMALL ? 2
                                                                          : 1;
     heed_image sheet;
-    if (!path) return true;
     if (!heed_pixels_sheet(cx, coder, pixels, n, columns, 2, zoom, &sheet)) return false;
     const bool ok = write_png(cx, path, &sheet) && pictures_report(o, path, what);
     heed_image_free(cx, &sheet);
     return ok;
+}
+
+bool sheet_write(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n,
+                 int64_t columns, const char *what) {
+    const char *const path = option_text(o, "png");
+    return !path || sheet_write_to(o, cx, coder, pixels, n, columns, path, what);
 }
 
 bool sheet_write_npy(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n) {

@@ -12,6 +12,9 @@ bool sheet_fits(const struct options *o);
 /* Writes pixels (n, channels, height, width) as a sheet in rows of `columns`; what: "64 new pictures". */
 bool sheet_write(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n,
                  int64_t columns, const char *what);
+/* The same to another path than that of --png. */
+bool sheet_write_to(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n,
+                    int64_t columns, const char *path, const char *what);
 /* The numbers alone, (n, channels, height, width). */
 bool sheet_write_npy(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n);
 

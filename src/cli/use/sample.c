@@ -1,6 +1,6 @@
 /* heed sample: new pictures from a model that makes them. */
 #include "cli/use/sample.h"
-#include "model/core/directory.h"
+#include "base/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +11,16 @@ static const heed_field options[] = {
      .help = "number of pictures; with --grid, of each side"},
     {.name = "columns", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
      .help = "pictures in a row of the sheet; by default about as many as there are rows"},
-    {.name = "near", .kind = HEED_FIELD_FILE, .value = "PICTURE",
-     .help = "pictures like this one: its code plus noise; the sheet begins with it"},
-    {.name = "scale", .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,
-     .help = "deviation of codes from 0, or from that of --near; by default 1, with --near 0.5"},
-    {.name = "grid", .help = "a plane of codes instead of random ones: two of their numbers go through the quantiles of the "
-                             "normal distribution, the others are 0 or those of --near"},
-    {.name = "axes", .kind = HEED_FIELD_TEXT, .standard = "1,2", .value = "I,J",
-     .help = "which numbers of the code --grid goes through, across and down"},
-    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
-     .help = "pictures as for training; codes are drawn from the normal distribution of their codes instead of N(0, 1), which a "
-             "plain autoencoder needs"},
     {.name = "sheets", .kind = HEED_FIELD_TABLE, .table = sheet_options},
+    {.name = "autoencoders", .kind = HEED_FIELD_GROUP},
+    {.name = "codes", .kind = HEED_FIELD_TABLE, .table = code_options},
+    {.name = "diffusion", .kind = HEED_FIELD_GROUP},
+    {.name = "noise", .kind = HEED_FIELD_TABLE, .table = diffusion_options},
     {.name = NULL},
 };
 /* clang-format on */
 
-static const struct sampler *const samplers[] = {&code_sampler};
+static const struct sampler *const samplers[] = {&code_sampler, &diffusion_sampler};
 
 /* By the head of the directory; NULL with a sentence. */
 static const struct sampler *sampler_of(heed_ctx *cx, const char *dir) {
@@ -37,10 +30,22 @@ static const struct sampler *sampler_of(heed_ctx *cx, const char *dir) {
     for (size_t i = 0; head && i < sizeof samplers / sizeof *samplers; i++)
         if (text_among(head->tasks, samplers[i]->task)) found = samplers[i];
     if (d && !found)
-        heed_fail(cx, HEED_ERR_USAGE, "%s: the model makes no pictures; 'heed train autoencode' makes one that does",
-                  dir);
+        heed_fail(
+            cx, HEED_ERR_USAGE,
+            "%s: the model makes no pictures; 'heed train autoencode' and 'heed train diffusion' make some that do",
+            dir);
     heed_directory_close(cx, d);
     return found;
+}
+
+/* Options of other samplers would be ignored. */
+static bool options_are_of(const struct sampling *s, const struct sampler *by) {
+    for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++)
+        for (int k = 0; samplers[i] != by && heed_field_row(samplers[i]->own, k); k++)
+            if (option_given(s->o, heed_field_row(samplers[i]->own, k)->name))
+                return heed_fail(s->cx, HEED_ERR_USAGE, "sample: --%s is for %s, and %s holds another model",
+                                 heed_field_row(samplers[i]->own, k)->name, samplers[i]->what, options_word(s->o, 0));
+    return true;
 }
 
 static bool write(const struct sampling *s) {
@@ -57,21 +62,15 @@ static bool write(const struct sampling *s) {
 
 static bool sample(const struct options *o, heed_ctx *cx) {
     const struct sampler *const by = sampler_of(cx, options_word(o, 0));
-    const int64_t side = option_int(o, "count");
-    struct sampling s = {.o = o, .cx = cx, .count = side};
-    if (!by) return false;
-    s.m = heed_picture_model_open(cx, options_word(o, 0), by->task);
-    bool ok = s.m && heed_coder_of(cx, s.m->model, &s.shape);
-    if (ok && option_flag(o, "grid")) {
-        s.columns = option_given(o, "count") ? side : 20;
-        s.count = s.columns * s.columns;
-    }
+    struct sampling s = {.o = o, .cx = cx, .count = option_int(o, "count")};
+    bool ok = by && options_are_of(&s, by) && by->open(&s);
     if (ok && s.count > ((int64_t)1 << 31) / s.shape.numbers)
         ok = heed_fail(cx, HEED_ERR_RANGE, "sample: %lld pictures are too many at once", (long long)s.count);
     if (ok) s.pixels = heed_mem_new(cx, (size_t)((1 + s.count) * s.shape.numbers) * sizeof *s.pixels);
     ok = ok && s.pixels && by->draw(&s) && write(&s);
     heed_mem_free(cx, s.pixels);
     heed_picture_model_free(cx, s.m);
+    heed_pipeline_free(cx, s.pipeline);
     return ok;
 }
 
@@ -101,17 +100,24 @@ const struct command sample_command = {
     .summary = "new pictures from a model",
     .words = "DIR",
     .about =
-        "Makes new pictures with an autoencoder that 'heed train autoencode' has made: codes are drawn from N(0, 1), "
-        "near "
-        "which training has kept those of a variational autoencoder, and decoded. --near PICTURE draws around the code "
-        "of a picture, z + eps. --grid lays a plane through the codes. A plain autoencoder has no distribution of "
-        "codes: "
-        "it needs --near, or --data, whose codes' mean and deviation are then drawn from.\n\n"
-        "The same --seed gives the same pictures.",
+        "Makes new pictures with a model that 'heed train autoencode' or 'heed train diffusion' has made.\n\n"
+        "An autoencoder's are decoded from codes that are drawn from N(0, 1), near which training has kept those of a "
+        "variational autoencoder. --near PICTURE draws around the code of a picture, z + eps. --grid lays a plane "
+        "through the codes. A plain autoencoder has no distribution of codes: it needs --near, or --data, whose codes' "
+        "mean and deviation are then drawn from.\n\n"
+        "A diffusion model begins with noise and takes it away in --steps steps. DIR is a pipeline as diffusers writes "
+        "it, too, where its network is a UNet2DModel. --scheduler takes another way through the noise than DIR says: "
+        "ddim (Song et al. 2021), ddpm (Ho et al. 2020), which wants many steps, dpmsolver++ (Lu et al. 2022), which "
+        "wants few, or euler (Karras et al. 2022). A model that was trained with --classes makes pictures of a class, "
+        "and --guidance above 1 makes them more typical of it.\n\n"
+        "The same --seed gives the same pictures, and the first of them whatever --count is.",
     .options = options,
-    .examples = "heed sample mnist-vae --png new.png\n"
-                "heed sample mnist-vae --near seven.png --scale 0.3 --count 15 --png sevens.png\n"
-                "heed sample digits-vae --grid --count 20 --png plane.png\n"
-                "heed sample mnist-vae --count 1000 --seed 7 --npy new.npy\n",
+    .examples =
+        "heed sample mnist-vae --png new.png\n"
+        "heed sample mnist-vae --near seven.png --scale 0.3 --count 15 --png sevens.png\n"
+        "heed sample digits-vae --grid --count 20 --png plane.png\n"
+        "heed sample mnist-vae --count 1000 --seed 7 --npy new.npy\n"
+        "heed sample digits-diffusion --count 16 --steps 50 --png new.png --strip way.png\n"
+        "heed sample mnist-by-class --class 7 --guidance 2 --scheduler dpmsolver++ --steps 20 --png sevens.png\n",
     .run = run,
 };

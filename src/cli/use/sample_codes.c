@@ -8,6 +8,23 @@
 #define STREAM 0x5A3B1E0000000000u
 #define FITTED 10000 /* pictures whose codes' mean and deviation are taken */
 
+/* clang-format off */
+const heed_field code_options[] = {
+    {.name = "near", .kind = HEED_FIELD_FILE, .value = "PICTURE",
+     .help = "pictures like this one: its code plus noise; the sheet begins with it"},
+    {.name = "scale", .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,
+     .help = "deviation of codes from 0, or from that of --near; by default 1, with --near 0.5"},
+    {.name = "grid", .help = "a plane of codes instead of random ones: two of their numbers go through the quantiles of the "
+                             "normal distribution, the others are 0 or those of --near"},
+    {.name = "axes", .kind = HEED_FIELD_TEXT, .standard = "1,2", .value = "I,J",
+     .help = "which numbers of the code --grid goes through, across and down"},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "pictures as for training; codes are drawn from the normal distribution of their codes instead of N(0, 1), which a "
+             "plain autoencoder needs"},
+    {.name = NULL},
+};
+/* clang-format on */
+
 static bool fits(const struct options *o) {
     const bool grid = option_flag(o, "grid");
     const char *wrong = NULL;
@@ -151,4 +168,15 @@ static bool draw(struct sampling *s) {
     return ok;
 }
 
-const struct sampler code_sampler = {.task = "autoencode", .fits = fits, .draw = draw};
+static bool open(struct sampling *s) {
+    s->m = heed_picture_model_open(s->cx, options_word(s->o, 0), "autoencode");
+    if (!s->m || !heed_coder_of(s->cx, s->m->model, &s->shape)) return false;
+    if (option_flag(s->o, "grid")) {
+        s->columns = option_given(s->o, "count") ? s->count : 20;
+        s->count = s->columns * s->columns;
+    }
+    return true;
+}
+
+const struct sampler code_sampler = {
+    .task = "autoencode", .what = "autoencoders", .own = code_options, .fits = fits, .open = open, .draw = draw};

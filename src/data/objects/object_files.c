@@ -24,8 +24,10 @@ static const char *const layouts[][2] = {
     {"", "/annotations.csv"},
 };
 
-static const char *const part_names[SCENE_PARTS][5] = {
+static const char *const part_names[SCENE_PARTS + 1][5] = {
     [SCENE_TRAIN] = {"train"}, [SCENE_VAL] = {"val", "valid", "validation", "dev"}, [SCENE_TEST] = {"test"}};
+
+const char *const *object_part_names(enum scene_part part) { return part_names[part]; }
 
 enum scene_part object_part(const char *part) {
     for (int which = 0; which < SCENE_PARTS; which++)
@@ -36,7 +38,7 @@ enum scene_part object_part(const char *part) {
 
 /* The file of a directory that lists a part. */
 static bool part_file(const char *folder, enum scene_part part, char out[FOUND_PATH]) {
-    for (int k = 0; part != SCENE_PARTS && part_names[part][k]; k++)
+    for (int k = 0; part_names[part][k]; k++)
         for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
             const int n =
                 snprintf(out, FOUND_PATH, "%s/%s%s%s", folder, layouts[i][0], part_names[part][k], layouts[i][1]);

@@ -41,6 +41,8 @@ bool object_clip(double box[4], double width, double height);
 const heed_object *object_truths(const heed_object_set *set, int64_t i, heed_object *own, int64_t *n);
 /* By its name, or another usual one, such as dev; SCENE_PARTS: there is none of that name. */
 enum scene_part object_part(const char *part);
+/* What its folder or file may be called; NULL at the end. */
+const char *const *object_part_names(enum scene_part part);
 bool object_set_shapes(heed_ctx *cx, const char *part, const heed_object_set_opts *opts, heed_object_set *set);
 
 /* A class of the data, which are called `file` in sentences. */

@@ -12,8 +12,8 @@ const char *const scene_colour_names[SCENE_COLOURS] = {"black",  "blue", "green"
                                                        "purple", "red",  "white", "yellow"};
 const char *const scene_size_names[SCENE_SIZES] = {"small", "medium", "large"};
 
-static const float colours[SCENE_COLOURS][3] = {{24, 24, 24},   {45, 80, 205}, {35, 150, 60},   {238, 128, 25},
-                                                {135, 50, 165}, {205, 35, 40}, {240, 240, 240}, {238, 215, 50}};
+const float scene_colours[SCENE_COLOURS][3] = {{24, 24, 24},   {45, 80, 205}, {35, 150, 60},   {238, 128, 25},
+                                               {135, 50, 165}, {205, 35, 40}, {240, 240, 240}, {238, 215, 50}};
 /* The shorter side of the box. Between two sizes is a gap, so that their names mean something. */
 static const float sides[SCENE_SIZES][2] = {{SCENE_MIN_SIDE, 20}, {23, 30}, {33, 44}};
 
@@ -30,20 +30,29 @@ static struct point draw_turn(struct draws *d, enum scene_shape shape) {
     return turn;
 }
 
+void scene_scale(struct draws *d, const float side[2], bool longer, struct scene_object *o) {
+    o->radius = 1.0f;
+    scene_place(o, 0.0f, 0.0f);
+    const float width = o->box[2] - o->box[0], height = o->box[3] - o->box[1];
+    o->radius = draw(d, side[0], side[1]) / ((width < height) != longer ? width : height);
+    scene_place(o, 0.0f, 0.0f);
+}
+
+void scene_shade(struct draws *d, float most, struct scene_object *o) {
+    for (int c = 0; c < 3; c++) o->rgb[c] = channel(scene_colours[o->colour][c] + draw(d, -most, most));
+}
+
 static void draw_object(struct draws *d, struct scene_object *o) {
     *o = (struct scene_object){.shape = (enum scene_shape)draw_index(d, SCENE_SHAPES),
                                .colour = draw_index(d, SCENE_COLOURS)};
     o->size = draw_index(d, SCENE_SIZES);
     o->turn = draw_turn(d, o->shape);
-    o->radius = 1.0f;
-    scene_place(o, 0.0f, 0.0f); /* the box of a shape whose radius is 1 */
-    const float width = o->box[2] - o->box[0], height = o->box[3] - o->box[1];
-    o->radius = draw(d, sides[o->size][0], sides[o->size][1]) / (width < height ? width : height);
-    const float left = MARGIN - o->box[0] * o->radius, right = SCENE_SIDE - MARGIN - o->box[2] * o->radius;
-    const float top = MARGIN - o->box[1] * o->radius, bottom = SCENE_SIDE - MARGIN - o->box[3] * o->radius;
+    scene_scale(d, sides[o->size], false, o);
+    const float left = MARGIN - o->box[0], right = SCENE_SIDE - MARGIN - o->box[2];
+    const float top = MARGIN - o->box[1], bottom = SCENE_SIDE - MARGIN - o->box[3];
     const float x = draw(d, left, right);
     scene_place(o, x, draw(d, top, bottom));
-    for (int c = 0; c < 3; c++) o->rgb[c] = channel(colours[o->colour][c] + draw(d, -14.0f, 14.0f));
+    scene_shade(d, 14.0f, o);
 }
 
 /* ---- all of them ---- */
@@ -91,13 +100,13 @@ static void draw_ground(struct draws *d, struct scene *s) {
 void scene_make(uint64_t seed, enum scene_part part, int64_t i, struct scene *out) {
     struct draws d = {.seed = seed, .stream = STREAMS + ((uint64_t)part << 56) + 2 * (uint64_t)i};
     uint8_t cover[MAX_SHAPES][SCENE_PIXELS];
-    *out = (struct scene){.seed = seed, .stream = d.stream + 1};
+    *out = (struct scene){.side = SCENE_SIDE, .seed = seed, .stream = d.stream + 1};
     draw_ground(&d, out);
     const int wanted = 1 + draw_index(&d, MAX_SHAPES);
     for (int tries = 0; out->objects < wanted && tries < TRIES; tries++) {
         const int k = out->objects;
         draw_object(&d, &out->object[k]);
-        scene_cover(&out->object[k], cover[k]);
+        scene_cover(&out->object[k], SCENE_SIDE, cover[k]);
         if (fits(out, cover, k + 1)) out->objects++;
     }
 }

@@ -1,5 +1,6 @@
 /* Pictures with shapes, as data: what stands where, how large, in which colour, and on what ground. A scene is made
- * from numbers and then drawn, so that others can say in words what it shows, or change a part of it.
+ * from numbers and then drawn, so that others can say in words what it shows, or change a part of it. scene_make makes
+ * those of detection; data/captions makes smaller ones, and draws them by the same calls.
  *
  * Scene i of a part draws its random numbers from a stream of its own. Only +, -, *, / and square roots are used,
  * rounded each, so that the bytes are the same on every machine. */
@@ -21,6 +22,7 @@ enum scene_part { SCENE_TRAIN, SCENE_VAL, SCENE_TEST, SCENE_PARTS };
 extern const char *const scene_shape_names[SCENE_SHAPES + 1]; /* "circle" ..., then NULL */
 extern const char *const scene_colour_names[SCENE_COLOURS];   /* "red" ... */
 extern const char *const scene_size_names[SCENE_SIZES];       /* "small", "medium", "large" */
+extern const float scene_colours[SCENE_COLOURS][3];           /* 0 to 255 */
 
 struct scene_object {
     enum scene_shape shape;
@@ -33,6 +35,7 @@ struct scene_object {
 };
 
 struct scene {
+    int side; /* of the picture, at most SCENE_SIDE */
     int objects;
     struct scene_object object[MAX_SHAPES]; /* a later one covers those before it */
     /* The ground: from one colour to another in a direction, with clouds and grain. */
@@ -47,9 +50,16 @@ struct scene {
 void scene_make(uint64_t seed, enum scene_part part, int64_t i, struct scene *out);
 /* Where the middle and the box of an object lie, from its shape, turn, and radius, when (x,y) has been set. */
 void scene_place(struct scene_object *o, float x, float y);
-/* How much of each pixel an object covers, 255 being all of it. */
-void scene_cover(const struct scene_object *o, uint8_t cover[SCENE_PIXELS]);
-/* (SCENE_SIDE, SCENE_SIDE, 3) */
+/* Draws a radius such that the shorter (longer) side of an object's box is from side[0] to side[1] pixels; the box is
+ * then that of an object whose middle is (0,0). */
+void scene_scale(struct draws *d, const float side[2], bool longer, struct scene_object *o);
+/* Draws its own shade of its colour, each channel at most `most` away. */
+void scene_shade(struct draws *d, float most, struct scene_object *o);
+/* The area of a shape whose radius is 1. */
+float scene_area(enum scene_shape shape);
+/* How much of each pixel of a picture of side x side an object covers, 255 being all of it. */
+void scene_cover(const struct scene_object *o, int side, uint8_t *cover);
+/* (side, side, 3) */
 void scene_draw(const struct scene *s, uint8_t *rgb);
 
 #endif

@@ -57,6 +57,14 @@ void scene_place(struct scene_object *o, float x, float y) {
     memcpy(o->box, box, sizeof box);
 }
 
+float scene_area(enum scene_shape shape) {
+    const struct outline *o = &outlines[shape];
+    float sum = o->corners == 0 ? 6.2831853f * (1.0f - o->hole * o->hole) : 0.0f;
+    for (int i = 0, j = o->corners - 1; i < o->corners; j = i++)
+        sum += o->at[j].x * o->at[i].y - o->at[i].x * o->at[j].y;
+    return 0.5f * sum;
+}
+
 /* ---- how much of a pixel is covered ---- */
 
 /* How far (x,y) lies outside of the outline, less than 0 within. */
@@ -78,20 +86,20 @@ static float outside_circle(const struct scene_object *o, float x, float y) {
     return fmaxf(away - o->radius, outlines[o->shape].hole * o->radius - away);
 }
 
-static int clamp(int v) { return v < 0 ? 0 : v > SCENE_SIDE ? SCENE_SIDE : v; }
+static int clamp(int v, int side) { return v < 0 ? 0 : v > side ? side : v; }
 
 /* An edge is one pixel soft. */
-void scene_cover(const struct scene_object *o, uint8_t cover[SCENE_PIXELS]) {
+void scene_cover(const struct scene_object *o, int side, uint8_t *cover) {
     struct point at[CORNERS];
     const int n = corners_of(o, at);
-    memset(cover, 0, SCENE_PIXELS);
-    const int bottom = clamp((int)o->box[3] + 2), right = clamp((int)o->box[2] + 2);
-    for (int row = clamp((int)o->box[1] - 1); row < bottom; row++)
-        for (int column = clamp((int)o->box[0] - 1); column < right; column++) {
+    memset(cover, 0, (size_t)(side * side));
+    const int bottom = clamp((int)o->box[3] + 2, side), right = clamp((int)o->box[2] + 2, side);
+    for (int row = clamp((int)o->box[1] - 1, side); row < bottom; row++)
+        for (int column = clamp((int)o->box[0] - 1, side); column < right; column++) {
             const float x = (float)column + 0.5f, y = (float)row + 0.5f;
             const float covered = 0.5f - (n > 0 ? outside_polygon(at, n, x, y) : outside_circle(o, x, y));
             const float share = covered < 0.0f ? 0.0f : covered > 1.0f ? 1.0f : covered;
-            cover[row * SCENE_SIDE + column] = (uint8_t)(share * 255.0f + 0.5f);
+            cover[row * side + column] = (uint8_t)(share * 255.0f + 0.5f);
         }
 }
 
@@ -104,8 +112,8 @@ static void draw_clouds(const struct scene *s, struct draws *d, float *out) {
     float grid[CLOUDS][CLOUDS];
     for (int i = 0; i < CLOUDS * CLOUDS; i++) grid[i / CLOUDS][i % CLOUDS] = draw(d, -s->cloud, s->cloud);
     const float steps = 1.0f / s->cell;
-    for (int i = 0; i < SCENE_PIXELS; i++) {
-        const float u = (float)(i % SCENE_SIDE) * steps, v = (float)(i / SCENE_SIDE) * steps;
+    for (int i = 0; i < s->side * s->side; i++) {
+        const float u = (float)(i % s->side) * steps, v = (float)(i / s->side) * steps;
         const int x = (int)u, y = (int)v;
         const float a = u - (float)x, b = v - (float)y;
         out[i] = (1 - b) * ((1 - a) * grid[y][x] + a * grid[y][x + 1]) +
@@ -114,22 +122,23 @@ static void draw_clouds(const struct scene *s, struct draws *d, float *out) {
 }
 
 static void draw_ground(const struct scene *s, const float *clouds, float *rgb) {
-    for (int i = 0; i < SCENE_PIXELS; i++) {
-        const float x = (float)(i % SCENE_SIDE) - SCENE_SIDE / 2, y = (float)(i / SCENE_SIDE) - SCENE_SIDE / 2;
-        const float way = 0.5f + (x * s->slope.x + y * s->slope.y) * (0.7f / SCENE_SIDE);
+    const float half = (float)s->side * 0.5f, share = 0.7f / (float)s->side;
+    for (int i = 0; i < s->side * s->side; i++) {
+        const float x = (float)(i % s->side) - half, y = (float)(i / s->side) - half;
+        const float way = 0.5f + (x * s->slope.x + y * s->slope.y) * share;
         for (int c = 0; c < 3; c++)
             rgb[3 * i + c] = s->ground[0][c] + way * (s->ground[1][c] - s->ground[0][c]) + clouds[i];
     }
 }
 
 /* A shape is a little lighter above than below. */
-static void draw_over(const struct scene_object *o, float *rgb) {
+static void draw_over(const struct scene_object *o, int side, float *rgb) {
     uint8_t cover[SCENE_PIXELS];
-    scene_cover(o, cover);
-    for (int i = 0; i < SCENE_PIXELS; i++) {
+    scene_cover(o, side, cover);
+    for (int i = 0; i < side * side; i++) {
         if (cover[i] == 0) continue;
         const float share = (float)cover[i] * (1.0f / 255.0f);
-        const float light = 8.0f * (o->y - (float)(i / SCENE_SIDE)) / o->radius;
+        const float light = 8.0f * (o->y - (float)(i / side)) / o->radius;
         for (int c = 0; c < 3; c++) rgb[3 * i + c] += share * (o->rgb[c] + light - rgb[3 * i + c]);
     }
 }
@@ -139,9 +148,9 @@ void scene_draw(const struct scene *s, uint8_t *out) {
     float rgb[3 * SCENE_PIXELS], clouds[SCENE_PIXELS];
     draw_clouds(s, &d, clouds);
     draw_ground(s, clouds, rgb);
-    for (int k = 0; k < s->objects; k++) draw_over(&s->object[k], rgb);
+    for (int k = 0; k < s->objects; k++) draw_over(&s->object[k], s->side, rgb);
     uint32_t bits = 0;
-    for (int i = 0; i < 3 * SCENE_PIXELS; i++) {
+    for (int i = 0; i < 3 * s->side * s->side; i++) {
         bits = i % 4 == 0 ? draw_bits(&d) : bits >> 8;
         const float v = rgb[i] + s->grain * ((float)(bits & 255) * (2.0f / 255.0f) - 1.0f);
         out[i] = (uint8_t)(v <= 0.0f ? 0.0f : v >= 255.0f ? 255.0f : v + 0.5f);

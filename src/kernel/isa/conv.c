@@ -50,6 +50,29 @@ void ISA_NAME(conv_take)(float *to, const float *from, int64_t step, int64_t n) 
         for (int64_t i = 0; i < n; i++) to[i] = from[i * step];
 }
 
+/* Two vectors of which each has every other number. */
+INLINE void weave(vf *low, vf *high, const vf even, const vf odd) {
+#if VW == 16
+    *low = __builtin_shufflevector(even, odd, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    *high = __builtin_shufflevector(even, odd, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+#elif VW == 8
+    *low = __builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11);
+    *high = __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+    *low = __builtin_shufflevector(even, odd, 0, 4, 1, 5);
+    *high = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
+#endif
+}
+
+void ISA_NAME(conv_weave)(float *to, const float *even, const float *odd, int64_t n) {
+    for (int64_t i = 0; i < n; i += VW) {
+        vf low, high;
+        weave(&low, &high, v_load(even + i), v_load(odd + i));
+        v_store(to + 2 * i, low);
+        v_store(to + 2 * i + VW, high);
+    }
+}
+
 #define TOGETHER 4 /* vectors of outputs whose chains run beside each other */
 
 INLINE void taps_of(float *y, const float *const *from, int64_t at, const float *w, int64_t taps, float bias,

@@ -1,6 +1,7 @@
 /* Attention along edges. The numbers of a target's edges and heads lie in a row, (edges,heads), so they are worked on
  * as they lie, beside rows of heads that are written out often enough for a vector to begin at any of them. */
 #include "kernel/edge_attention.h"
+#include "kernel/isa/heads.h"
 #include "kernel/isa/vmath.h"
 
 /* heads numbers, over and over */
@@ -121,55 +122,93 @@ void ISA_NAME(edge_static_grad)(const struct edge_attention *e, float *de, const
 
 /* ---- scores of nodes ---- */
 
-INLINE float dot(const float *a, const float *b, int64_t n) {
-    vf sum = {0};
-    V_EACH(c, count, n, { sum = v_fma(v_get(a + c, count, 0.0f), v_get(b + c, count, 0.0f), sum); });
-    return v_sum(sum);
-}
-
 void ISA_NAME(node_scores)(float *s, const float *x, const float *a, int64_t heads, int64_t size, int64_t rows) {
-    for (int64_t i = 0; i < rows; i++, s += heads, x += heads * size)
-        for (int64_t h = 0; h < heads; h++) s[h] = dot(x + h * size, a + h * size, size);
+    for (int64_t i = 0; i < rows; i++) heads_dot(s + i * heads, x + i * heads * size, a, heads, size);
 }
 
-/* dx (or NULL) = or += ds a;   da (or NULL) += ds x */
+/* n numbers of dx (or NULL) = or += d a;   of da (or NULL) += d x */
+INLINE void scores_grad_part(float *dx, bool add, float *da, vf d, const float *x, const float *a, int64_t n) {
+    if (dx) v_put(dx, v_fma(d, v_get(a, n, 0.0f), add ? v_get(dx, n, 0.0f) : v_set(0.0f)), n);
+    if (da) v_put(da, v_fma(d, v_get(x, n, 0.0f), v_get(da, n, 0.0f)), n);
+}
+
 void ISA_NAME(node_scores_grad)(float *dx, bool add, float *da, const float *ds, const float *x, const float *a,
                                 int64_t heads, int64_t size, int64_t rows) {
-    for (int64_t i = 0; i < rows * heads; i++) {
-        const int64_t h = i % heads * size, at = i * size;
-        const vf d = v_set(ds[i]);
-        if (dx)
-            V_EACH(c, n, size, {
-                const vf before = add ? v_get(dx + at + c, n, 0.0f) : v_set(0.0f);
-                v_put(dx + at + c, v_fma(d, v_get(a + h + c, n, 0.0f), before), n);
-            });
-        if (da)
-            V_EACH(c, n, size,
-                   { v_put(da + h + c, v_fma(d, v_get(x + at + c, n, 0.0f), v_get(da + h + c, n, 0.0f)), n); });
+    const int64_t width = heads * size;
+    const bool share = heads_share(heads, size);
+    for (int64_t i = 0; i < rows; i++, ds += heads) {
+        const int64_t at = i * width;
+        if (share)
+            for (int64_t c = 0; c < width; c += VW)
+                scores_grad_part(dx ? dx + at + c : NULL, add, da ? da + c : NULL, heads_spread(ds + c / size, size),
+                                 x + at + c, a + c, VW);
+        else
+            for (int64_t h = 0; h < heads; h++)
+                V_EACH(k, n, size, {
+                    const int64_t c = h * size + k;
+                    scores_grad_part(dx ? dx + at + c : NULL, add, da ? da + c : NULL, v_set(ds[h]), x + at + c, a + c,
+                                     n);
+                });
     }
 }
 
 /* ---- the dynamic kind ---- */
 
+/* a . leaky(l + r) of each head */
+INLINE void dynamic_scores(float *to, const struct edge_attention *e, const float *l, const float *r, const float *a) {
+    const int64_t heads = e->heads, size = e->size;
+    if (heads_share(heads, size))
+        for (int64_t c = 0; c < heads * size; c += VW)
+            heads_sum(to + c / size, v_load(a + c) * leaky(v_load(l + c) + v_load(r + c), e->slope), size);
+    else
+        for (int64_t h = 0; h < heads; h++, l += size, r += size, a += size) {
+            vf sum = {0};
+            V_EACH(c, n, size, {
+                const vf x = v_get(l + c, n, 0.0f) + v_get(r + c, n, 0.0f);
+                sum = v_fma(v_get(a + c, n, 0.0f), leaky(x, e->slope), sum);
+            });
+            to[h] = v_sum(sum);
+        }
+}
+
 void ISA_NAME(edge_dynamic)(const struct edge_attention *e, float *alpha, const float *l, const float *r,
                             const float *a, int64_t first, int64_t rows) {
-    const int64_t heads = e->heads, size = e->size;
+    const int64_t heads = e->heads, width = heads * e->size;
     for (int64_t i = first; i < first + rows; i++) {
         const int32_t from = e->edges.in[i], end = e->edges.in[i + 1];
-        const float *const own = r + i * heads * size;
+        const float *const own = r + i * width;
         if (end == from) continue;
-        for (int32_t k = from; k < end; k++)
-            for (int64_t h = 0; h < heads; h++) {
-                const float *const other = l + (e->edges.from[k] * heads + h) * size;
-                vf sum = {0};
-                V_EACH(c, n, size, {
-                    const vf x = v_get(other + c, n, 0.0f) + v_get(own + h * size + c, n, 0.0f);
-                    sum = v_fma(v_get(a + h * size + c, n, 0.0f), leaky(x, e->slope), sum);
-                });
-                alpha[k * heads + h] = v_sum(sum);
-            }
+        for (int32_t k = from; k < end; k++) dynamic_scores(alpha + k * heads, e, l + e->edges.from[k] * width, own, a);
         row_softmax(alpha + from * heads, end - from, heads);
     }
+}
+
+/* Rows of the gradient of l or r: those of nodes whose edges are positions start to past, to nodes `index`. */
+struct dynamic_rows {
+    const struct edge_attention *e;
+    const int32_t *start, *index, *place; /* place of de's edges; NULL: as they lie */
+    const float *mine, *theirs, *a, *de;
+    float *dx, *da;
+    bool add;
+};
+
+/* n numbers of node i from column c on, which is of head h, or with `share` of h and those behind it. */
+INLINE void dynamic_grad_part(const struct dynamic_rows *j, int64_t i, int64_t c, int64_t h, int64_t n,
+                              const bool share) {
+    const int64_t heads = j->e->heads, size = j->e->size, width = heads * size, at = i * width + c;
+    const float slope = j->e->slope;
+    const vf own = v_get(j->mine + at, n, 0.0f);
+    vf sum = {0}, sum_a = {0};
+    for (int32_t k = j->start[i]; k < j->start[i + 1]; k++) {
+        const float *const de = j->de + (j->place ? j->place[k] : k) * heads + h;
+        const vf x = own + v_get(j->theirs + j->index[k] * width + c, n, 0.0f);
+        const vf d = share ? heads_spread(de, size) : v_set(*de);
+        sum += v_where(x > 0, d, d * slope);
+        sum_a = v_fma(d, leaky(x, slope), sum_a);
+    }
+    if (j->dx)
+        v_put(j->dx + at, v_fma(v_get(j->a + c, n, 0.0f), sum, j->add ? v_get(j->dx + at, n, 0.0f) : v_set(0.0f)), n);
+    if (j->da) v_put(j->da + c, v_get(j->da + c, n, 0.0f) + sum_a, n);
 }
 
 /* dx_i = or += sum over its edges of de a leaky'(x),  x = l_j + r_i: of targets r_i, of sources l_i. da (or NULL) += de
@@ -177,26 +216,23 @@ void ISA_NAME(edge_dynamic)(const struct edge_attention *e, float *alpha, const 
 void ISA_NAME(edge_dynamic_grad)(const struct edge_attention *e, float *dx, bool add, float *da, const float *de,
                                  const float *l, const float *r, const float *a, bool sources, int64_t first,
                                  int64_t rows) {
+    const struct dynamic_rows j = {.e = e,
+                                   .start = sources ? e->edges.out : e->edges.in,
+                                   .index = sources ? e->edges.to : e->edges.from,
+                                   .place = sources ? e->edges.place : NULL,
+                                   .mine = sources ? l : r,
+                                   .theirs = sources ? r : l,
+                                   .a = a,
+                                   .de = de,
+                                   .dx = dx,
+                                   .da = da,
+                                   .add = add};
     const int64_t heads = e->heads, size = e->size;
-    const int32_t *const start = sources ? e->edges.out : e->edges.in;
-    const int32_t *const index = sources ? e->edges.to : e->edges.from;
-    const float *const mine = sources ? l : r, *const theirs = sources ? r : l;
+    const bool share = heads_share(heads, size);
     for (int64_t i = first; i < first + rows; i++)
-        for (int64_t h = 0; h < heads; h++) {
-            const int64_t at = (i * heads + h) * size;
-            V_EACH(c, n, size, {
-                const vf own = v_get(mine + at + c, n, 0.0f);
-                const vf weight = v_get(a + h * size + c, n, 0.0f);
-                vf sum = {0};
-                vf sum_a = {0};
-                for (int32_t k = start[i]; k < start[i + 1]; k++) {
-                    const vf x = own + v_get(theirs + (index[k] * heads + h) * size + c, n, 0.0f);
-                    const vf d = v_set(de[(sources ? e->edges.place[k] : k) * heads + h]);
-                    sum += v_where(x > 0, d, d * e->slope);
-                    sum_a = v_fma(d, leaky(x, e->slope), sum_a);
-                }
-                if (dx) v_put(dx + at + c, v_fma(weight, sum, add ? v_get(dx + at + c, n, 0.0f) : v_set(0.0f)), n);
-                if (da) v_put(da + h * size + c, v_get(da + h * size + c, n, 0.0f) + sum_a, n);
-            });
-        }
+        if (share)
+            for (int64_t c = 0; c < heads * size; c += VW) dynamic_grad_part(&j, i, c, c / size, VW, true);
+        else
+            for (int64_t h = 0; h < heads; h++)
+                V_EACH(c, n, size, { dynamic_grad_part(&j, i, h * size + c, h, n, false); });
 }

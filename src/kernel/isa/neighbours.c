@@ -2,7 +2,7 @@
  * registers while the neighbours go by. */
 #include "kernel/neighbours.h"
 #include "kernel/ints.h"
-#include "kernel/isa/simd.h"
+#include "kernel/isa/heads.h"
 
 enum { VECTORS = 8, AHEAD = 12, PIECE = 256 }; /* of a block; neighbours that are fetched ahead; weights at once */
 
@@ -117,13 +117,15 @@ void ISA_NAME(neighbours_dots)(const struct neighbours *n, float *dw, const floa
     const int64_t heads = n->heads ? n->heads : 1, width = cols / heads;
     for (int32_t k = from; k < end; k++) {
         while (n->start[i + 1] <= k) i++;
+        const float *const a = dy + i * cols, *const b = x + (int64_t)n->index[k] * cols;
+        float *const to = dw + k * heads;
+        if (!rows_scale && !add) {
+            heads_dot(to, a, b, heads, width);
+            continue;
+        }
         for (int64_t h = 0; h < heads; h++) {
-            const float *const a = dy + i * cols + h * width, *const b = x + (int64_t)n->index[k] * cols + h * width;
-            vf sum = {0};
-            V_EACH(c, count, width, { sum = v_fma(v_get(a + c, count, 0.0f), v_get(b + c, count, 0.0f), sum); });
-            const float d = v_sum(sum) * (rows_scale ? rows_scale[i] : 1);
-            float *const to = dw + k * heads + h;
-            *to = add ? *to + d : d;
+            const float d = head_dot(a + h * width, b + h * width, width) * (rows_scale ? rows_scale[i] : 1);
+            to[h] = add ? to[h] + d : d;
         }
     }
 }

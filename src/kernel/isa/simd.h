@@ -139,12 +139,20 @@ INLINE vf v_fma(vf a, vf b, vf c) {
 }
 
 /* The first n < VW floats; the rest is `fill` when loading and untouched when storing. */
+#if VW == 16 && defined(__AVX512F__) && !defined(__SANITIZE_ADDRESS__) /* which does not see masked ones */
+INLINE __mmask16 v_mask(int64_t n) { return (__mmask16)((1u << n) - 1); }
+INLINE vf v_load_part(const float *p, int64_t n, float fill) {
+    return (vf)_mm512_mask_loadu_ps((__m512)v_set(fill), v_mask(n), p);
+}
+INLINE void v_store_part(float *p, vf v, int64_t n) { _mm512_mask_storeu_ps(p, v_mask(n), (__m512)v); }
+#else
 INLINE vf v_load_part(const float *p, int64_t n, float fill) {
     vf v = v_set(fill);
     memcpy(&v, p, (size_t)n * sizeof(float));
     return v;
 }
 INLINE void v_store_part(float *p, vf v, int64_t n) { memcpy(p, &v, (size_t)n * sizeof(float)); }
+#endif
 
 /* n floats, n <= VW: a whole vector or a part of one. */
 INLINE vf v_get(const float *p, int64_t n, float fill) { return n >= VW ? v_load(p) : v_load_part(p, n, fill); }

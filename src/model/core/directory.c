@@ -45,15 +45,44 @@ bool directory_has(const char *dir, const char *file) {
     return snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-bool directory_has_model(const char *dir) {
-    return directory_has(dir, WEIGHTS_FILE) || directory_has(dir, DIFFUSERS_WEIGHTS_FILE) ||
-           directory_has(dir, ADAPTER_WEIGHTS_FILE);
+/* ---- pipelines ---- */
+
+static const char *const networks[] = {UNET_PART, TRANSFORMER_PART};
+enum { NETWORKS = sizeof networks / sizeof *networks };
+
+bool directory_is_pipeline(const char *dir) {
+    return directory_has(dir, MODEL_INDEX_FILE) && !directory_has(dir, CONFIG_FILE);
 }
 
-bool directory_has_config(const char *dir) { return directory_has(dir, CONFIG_FILE); }
-bool directory_has_run(const char *dir) {
-    return directory_has_model(dir) || directory_has(dir, "checkpoint.safetensors");
+bool directory_network(heed_ctx *cx, const char *dir, char path[PATH_ROOM]) {
+    if (!directory_is_pipeline(dir)) {
+        if (snprintf(path, PATH_ROOM, "%s", dir) < PATH_ROOM) return true;
+        return heed_fail(cx, HEED_ERR_FILE, "%.60s...: the path is too long", dir);
+    }
+    for (int i = 0; i < NETWORKS; i++)
+        if (directory_has(dir, networks[i])) return directory_path(cx, dir, networks[i], path);
+    return heed_fail(cx, HEED_ERR_FILE, "%s: a pipeline with neither " UNET_PART "/ nor " TRANSFORMER_PART "/",
+                     escaped(dir).s);
 }
+
+/* ---- what there is ---- */
+
+/* A file of the directory, or of a pipeline's network. */
+static bool has(const char *dir, const char *file) {
+    char path[PATH_ROOM];
+    bool found = directory_has(dir, file);
+    for (int i = 0; !found && directory_is_pipeline(dir) && i < NETWORKS; i++)
+        found = snprintf(path, sizeof path, "%s/%s", dir, networks[i]) < PATH_ROOM && directory_has(path, file);
+    return found;
+}
+
+bool directory_has_model(const char *dir) {
+    return has(dir, WEIGHTS_FILE) || has(dir, DIFFUSERS_WEIGHTS_FILE) || has(dir, ADAPTER_WEIGHTS_FILE);
+}
+
+bool directory_has_checkpoint(const char *dir) { return has(dir, CHECKPOINT_FILE); }
+bool directory_has_config(const char *dir) { return directory_has(dir, CONFIG_FILE); }
+bool directory_has_run(const char *dir) { return directory_has_model(dir) || directory_has_checkpoint(dir); }
 
 const char *directory_type(const char *dir, size_t budget, char type[TYPE_ROOM]) {
     char file[PATH_ROOM];
@@ -202,7 +231,7 @@ bool directory_remove(heed_ctx *cx, const char *dir, const char *file) {
 bool directory_clear(heed_ctx *cx, const char *dir) {
     for (int i = 0; i < FILES; i++)
         if (!directory_remove(cx, dir, files[i].name)) return false;
-    return directory_remove(cx, dir, "checkpoint.safetensors");
+    return directory_remove(cx, dir, CHECKPOINT_FILE);
 }
 
 void directory_drop(const char *dir) {

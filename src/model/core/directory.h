@@ -18,6 +18,7 @@
 #define SPECIAL_TOKENS_FILE    "special_tokens_map.json"
 #define CHAT_TEMPLATE_FILE     "chat_template.jinja"
 #define PREPROCESSOR_FILE      "preprocessor_config.json"
+#define CHECKPOINT_FILE        "checkpoint.safetensors"
 /* peft's. */
 #define ADAPTER_CONFIG_FILE  "adapter_config.json"
 #define ADAPTER_WEIGHTS_FILE "adapter_model.safetensors"
@@ -27,6 +28,11 @@
 #define SENTENCE_FILE "sentence_bert_config.json"
 /* Word vectors'. */
 #define WORDS_FILE "words.txt"
+/* Of a pipeline as diffusers writes it, whose parts are directories of their own: scheduler/ and the network's. */
+#define MODEL_INDEX_FILE "model_index.json"
+#define SCHEDULER_PART   "scheduler"
+#define UNET_PART        "unet"
+#define TRANSFORMER_PART "transformer"
 /* Marian's, which heed reads only. */
 #define SOURCE_PIECES_FILE "source.spm"
 #define TARGET_PIECES_FILE "target.spm"
@@ -34,13 +40,20 @@
 /* The path of a file in dir; false with a sentence when it is too long. */
 bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
 bool directory_has(const char *dir, const char *file);
-bool directory_has_model(const char *dir); /* weights, of a model or of an adapter */
+bool directory_has_model(const char *dir);      /* weights, of a model, of an adapter or of a pipeline's network */
+bool directory_has_checkpoint(const char *dir); /* of a training, or of that of a pipeline's network */
 bool directory_has_config(const char *dir);
 bool directory_has_run(const char *dir); /* a model, or a checkpoint of its training */
 /* The model_type that config.json names; "" where there is none, or none that can be read within so many bytes (0:
  * any). */
 #define TYPE_ROOM 64
 const char *directory_type(const char *dir, size_t budget, char type[TYPE_ROOM]);
+
+/* ---- pipelines ---- a directory with model_index.json and without a config of its own */
+bool directory_is_pipeline(const char *dir);
+/* Where its network is, which is what is trained and measured: dir/unet or dir/transformer. Of any other directory dir
+ * itself. */
+bool directory_network(heed_ctx *cx, const char *dir, char path[PATH_ROOM]);
 
 /* ---- adapters ---- a directory with adapter_config.json and without weights of its own */
 bool directory_is_adapter(const char *dir);

@@ -144,11 +144,13 @@ static bool read_files(heed_ctx *cx, heed_directory *d) {
 }
 
 heed_directory *directory_open_on(heed_ctx *cx, const char *path, const char *base) {
-    const size_t size = strlen(path) + 1;
+    char network[PATH_ROOM];
+    if (!directory_network(cx, path, network)) return NULL;
+    const size_t size = strlen(network) + 1;
     heed_directory *const d = heed_mem_new(cx, sizeof *d + size);
     if (!d) return NULL;
     *d = (heed_directory){.base = base};
-    memcpy(d->path, path, size);
+    memcpy(d->path, network, size);
     if (read_files(cx, d) && find_type(cx, d) && d->family) find_head(cx, d);
     if (!heed_failed(cx)) return d;
     heed_directory_close(cx, d);

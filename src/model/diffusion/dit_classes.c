@@ -140,8 +140,8 @@ static const heed_key keys[] = {
 };
 
 static const heed_head heads[] = {
-    {"DiTTransformer2DModel", "", "sample timestep class_labels", .bare = true, .build = build, .forward = forward,
-     .sample = sample},
+    {"DiTTransformer2DModel", "diffusion", "sample timestep class_labels", .bare = true, .build = build,
+     .forward = forward, .sample = sample},
     {.architecture = NULL},
 };
 

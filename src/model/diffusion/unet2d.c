@@ -107,7 +107,7 @@ static const heed_key keys[] = {
 };
 
 static const heed_head heads[] = {
-    {"UNet2DModel", "", "sample timestep class_labels", .bare = true, .build = build, .forward = forward,
+    {"UNet2DModel", "diffusion", "sample timestep class_labels", .bare = true, .build = build, .forward = forward,
      .sample = sample},
     {.architecture = NULL},
 };

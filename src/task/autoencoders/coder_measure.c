@@ -134,7 +134,7 @@ static bool estimate(struct measure *m, const struct picture_part *p) {
     const int64_t N = m->opts->samples, each = m->coder.numbers;
     for (int64_t i = 0; i < p->n; i++) {
         const int64_t rows = N < AT_ONCE ? N : AT_ONCE;
-        m->most[i] = -INFINITY;
+        m->most[i] = -(double)INFINITY;
         m->sum[i] = 0;
         for (int64_t s = 0; s < rows; s++)
             memcpy(m->target + s * each, p->pixels + i * each, (size_t)each * sizeof *m->target);

@@ -119,18 +119,11 @@ static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const
 
 /* ---- what a checkpoint must agree with ---- the model's config says how pictures are corrupted */
 
-static void describe(char text[NOTES_DATA], const heed_picture_set *set, const int64_t *rows, int64_t n) {
-    if (!set || *text) return;
-    uint64_t hash = heed_picture_set_hash(set);
-    if (rows) hash = notes_mix(hash, rows, (size_t)n * sizeof *rows);
-    notes_name_data(text, rows ? n : heed_picture_set_data(set)->n, "pictures", hash);
-}
-
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     heed_coder_training *const t = own;
     const heed_coder_training_opts *const o = &t->opts;
-    describe(t->train, o->train, o->train_rows, o->n_train);
-    describe(t->valid, o->valid, o->valid_rows, o->n_valid);
+    picture_batches_name(t->train, o->train, o->train_rows, o->n_train);
+    picture_batches_name(t->valid, o->valid, o->valid_rows, o->n_valid);
     notes_put_source(cx, at, t->train, t->valid, o->batch, o->micro_batch);
 }
 

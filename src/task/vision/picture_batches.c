@@ -277,3 +277,12 @@ const struct picture_part *picture_batches_next(heed_ctx *cx, struct picture_bat
     profile_end(cx, mark, "prepare pictures", PROFILE_FORWARD);
     return at < 0 ? NULL : &b->slot[at].part;
 }
+
+/* ---- what a checkpoint must agree with ---- */
+
+void picture_batches_name(char text[NOTES_DATA], const heed_picture_set *set, const int64_t *rows, int64_t n) {
+    if (!set || *text) return;
+    uint64_t hash = heed_picture_set_hash(set);
+    if (rows) hash = notes_mix(hash, rows, (size_t)n * sizeof *rows);
+    notes_name_data(text, rows ? n : heed_picture_set_data(set)->n, "pictures", hash);
+}

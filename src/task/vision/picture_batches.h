@@ -4,6 +4,7 @@
 #define TASK_VISION_PICTURE_BATCHES_H
 
 #include "heed/picture_training.h"
+#include "train/loop.h"
 
 struct picture_batches_opts {
     const heed_picture_set *set;
@@ -41,5 +42,8 @@ const struct picture_part *picture_batches_next(heed_ctx *cx, struct picture_bat
 void picture_batches_close(heed_ctx *cx, struct picture_batches *b);
 int64_t picture_batches_per_epoch(const struct picture_batches_opts *o);
 int64_t picture_batches_parts(const struct picture_batches_opts *o); /* of a whole batch */
+
+/* The name of the pictures of these rows (NULL: all) among the settings of a checkpoint; one that is there stays. */
+void picture_batches_name(char text[NOTES_DATA], const heed_picture_set *set, const int64_t *rows, int64_t n);
 
 #endif

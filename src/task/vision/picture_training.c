@@ -307,13 +307,6 @@ static int64_t pictures_in(const heed_picture_set *set) { return set ? heed_pict
 
 /* ---- what a checkpoint must agree with ---- */
 
-static void describe(char text[NOTES_DATA], const heed_picture_set *set, const int64_t *rows, int64_t n) {
-    if (!set || *text) return;
-    uint64_t hash = heed_picture_set_hash(set);
-    if (rows) hash = notes_mix(hash, rows, (size_t)n * sizeof *rows);
-    notes_name_data(text, rows ? n : heed_picture_set_data(set)->n, "pictures", hash);
-}
-
 static void put_augment(heed_ctx *cx, heed_json at, const heed_augment *a) {
     const struct {
         const char *name;
@@ -355,8 +348,8 @@ static void put_hat(heed_ctx *cx, heed_json at, const heed_hat *h) {
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     heed_picture_training *t = own;
     const heed_picture_training_opts *o = &t->opts;
-    describe(t->train, o->train, o->train_rows, o->n_train);
-    describe(t->valid, o->valid, o->valid_rows, o->n_valid);
+    picture_batches_name(t->train, o->train, o->train_rows, o->n_train);
+    picture_batches_name(t->valid, o->valid, o->valid_rows, o->n_valid);
     notes_put_source(cx, at, t->train, t->valid, o->batch, o->micro_batch);
     if (o->augment) put_augment(cx, at, o->augment);
     if (o->repeats > 1) notes_put_number(cx, at, "repeats", (double)o->repeats);

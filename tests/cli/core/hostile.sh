@@ -58,6 +58,8 @@ printf 'a,b\nb,c\nd,d\n' >edges.csv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
+mkdir photos-of && cp photo.jpg photos-of
+expect 0 train diffusion --data photos-of --size 4 --set block_out_channels=4,8 --set layers_per_block=1 --steps 1 --batch 1 --quiet --out noise
 mkdir flow
 echo '{"_class_name": "FlowMatchEulerDiscreteScheduler"}' >flow/scheduler_config.json
 x='{"sample":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"model_output.0":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}'
@@ -83,6 +85,9 @@ train||train detect --model yolos --data shapes --count 2 --valid 0 --steps 1 --
 attend||attend finder photo.jpg --threshold 0 --png OUT/o.png --html OUT/o.html
 attend||attend finder photo.jpg --threshold 0
 eval||eval --data boxes.csv --detections found.json
+train||train diffusion --data photos-of --size 4 --set block_out_channels=4,8 --set layers_per_block=1 --steps 1 --batch 1 --quiet --out OUT/noise
+sample||sample noise --count 2 --steps 2 --png OUT/n.png --npy OUT/n.npy --strip OUT/s.png
+eval||eval noise --data photos-of
 detect|photos|detect finder --threshold 0
 detect||detect finder photo.jpg --threshold 0 --png OUT/d.png
 eval||eval finder --data boxes.csv --png OUT/b.png

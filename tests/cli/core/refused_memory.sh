@@ -24,7 +24,7 @@ while read -r _ task rest; do
     while [ $at -le "$n" ]; do
         run $at "$@" --quiet
         case $status in
-        0) [ -s model/config.json ] || fail "request $at of $n refused: nothing written, status 0: heed train $*" ;;
+        0) [ -s model/config.json ] || [ -s model/unet/config.json ] || fail "request $at of $n refused: nothing written, status 0: heed train $*" ;;
         1) [ "$(grep -c '^heed: ' err)" = 1 ] && [ ! -s out ] || fail "request $at of $n refused: not one sentence: heed train $*" ;;
         *) fail "request $at of $n refused: status $status: heed train $*" ;;
         esac

@@ -72,7 +72,7 @@ static void test_scenes(void **state) {
             int left = 96, top = 96, right = 0, bottom = 0;
             shapes[o->shape]++;
             colours[o->colour]++;
-            scene_cover(o, cover[k]);
+            scene_cover(o, SCENE_SIDE, cover[k]);
             for (int p = 0; p < SCENE_PIXELS; p++) {
                 if (cover[k][p] == 0) continue;
                 left = p % 96 < left ? p % 96 : left, right = p % 96 > right ? p % 96 : right;

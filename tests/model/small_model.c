@@ -31,6 +31,10 @@ static const struct {
     {"timm-levit.key_dim", "3"},
     {"timm-levit.img_size", "16,32"}, /* 1 x 2 tokens */
     {"volo.layers", "2,2"},
+    {"unet2d.block_out_channels", "4,4,4,4"}, /* of the four stages that it has */
+    {"layers_per_block", "1"},
+    {"norm_num_groups", "2"},
+    {"sample_size", "8"},
     {"vocab_size", "11"},
     {"timm-resnet.channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
     {"timm-resnet.layers", "1,2,1,1"},
@@ -67,6 +71,7 @@ static const struct {
     {"n_head", "2"},
     {"head_dim", "6"},
     {"attention_head_size", "4"},
+    {"attention_head_dim", "2"},
     {"d_kv", "5"},
     {"decoder_qk_channels", "16"},
     {"num_bands", "3"}, /* 2 x 2 x 3 + 2 numbers for a place, and two channels */
